@@ -187,6 +187,14 @@ impl Instruction {
         self.0 & !timing == HELD_DELAY & !timing
     }
 
+    /// A `NOP` that takes the time of the instruction.
+    #[must_use]
+    pub fn as_delay(self) -> Self {
+        const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+        let timing = STALL_FIELD | YIELD_FIELD;
+        Self(NOP & !timing | self.0 & timing)
+    }
+
     /// Whether the description of a tensor is forgotten: `UTMACCTL.IV`, not `UTMACCTL.PF`, which fetches it.
     pub fn forgets_tensor(self) -> bool {
         self.operation() == UTMACCTL && self.field(82, 1) == 0

@@ -453,6 +453,47 @@ fn loads_of_matrices() {
     assert!(!is_refused(&read(0x100 << 64, 1), &read(0x100 << 64, 0), &[]));
 }
 
+/// A counted wait that gives way to a delay may have waited for all that is under way.
+#[test]
+fn counted_waits_that_are_gone() {
+    // DMMA.8x8x4 R4, R36, R40, R4 and R8, R36, R40, R8; DEPBAR.LE SB5, 1 and SB0, 1; IADD3 R7, R4, 1
+    let first = |number| with_scoreboards(0x000f_e000_0000_0004_0000_0028_2404_723f, number, 7);
+    let second = |number| with_scoreboards(0x000f_e000_0000_0008_0000_0028_2408_723f, number, 7);
+    let wait = 0x000f_e000_0000_0000_0000_d040_0000_791a;
+    let wait_for_copies = 0x000f_e000_0000_0000_0000_8040_0000_791a;
+    let sum = 0x000f_e000_07ff_e0ff_0000_0001_0407_7810;
+    let delay = NOP | HOLD;
+    let old = around(&[(first(5), 10), (second(5), 10), (wait, 4), (sum, 10)]);
+    let new = |numbers: [u128; 2], mask| {
+        around(&[(first(numbers[0]), 10), (second(numbers[1]), 10), (delay, 4), (waits_for(sum, mask), 10)])
+    };
+    assert!(!is_refused(&old, &new([1, 2], 1 << 1 | 1 << 2), &[]));
+    assert!(!is_refused(&old, &new([5, 5], 1 << 5), &[]));
+    assert!(is_refused(&old, &new([1, 2], 1 << 2), &[]));
+    assert!(is_refused(&old, &new([1, 2], 0), &[]));
+    let copied = |wait| around(&[(with_scoreboards(LDGDEPBAR, 0, 7), 10), (wait, 4), (sum, 10)]);
+    assert!(is_refused(&copied(wait_for_copies), &copied(delay), &[]));
+}
+
+/// Products of matrices keep their factors for the next of them only, and as long as they are not written.
+#[test]
+fn factors_that_are_kept() {
+    let first = 0x000f_e000_0000_0004_0000_0028_2404_723f | HOLD;
+    let second = |factors: u128| 0x000f_e000_0000_0008_0000_0000_0008_723f | factors | HOLD;
+    let code = |kept: u128, between: u128, factors: u128| {
+        around(&[(first | kept, 10), (between, 10), (second(factors), 10)])
+    };
+    let kept = REUSE;
+    let is_kept = |between: u128, factors: u128| {
+        !is_refused(&code(0, between | HOLD, factors), &code(kept, between | HOLD, factors), &[])
+    };
+    // R36 and R40; R38 and R40; IADD3 R36, R5, 1
+    assert!(is_kept(OTHER, 0x28_2400_0000));
+    assert!(!is_kept(OTHER, 0x28_2600_0000));
+    assert!(!is_kept(0x000f_e000_07ff_e0ff_0000_0001_0524_7810, 0x28_2400_0000));
+    assert!(!is_kept(0x000f_e000_07ff_e0ff_0000_0001_0525_7810, 0x28_2400_0000));
+}
+
 /// What makes bytes of half bytes has two results, other moves of matrices one; a word from a surface is in one register, two words in two.
 #[test]
 fn second_results() {

@@ -9,7 +9,7 @@ use crate::flow::{has_other_place, place, without_place};
 use crate::idle::{
     NO_LOAD, Speed, is_idle, is_needed_in as is_idle_needed_in, is_unscheduled, is_unscheduled_idle,
 };
-use crate::instruction::{Instruction, KEPT, SIZE};
+use crate::instruction::{CountedWait, Instruction, KEPT, SIZE};
 use crate::shift;
 use std::ops::Range;
 
@@ -123,6 +123,18 @@ fn is_same(before: Instruction, after: Instruction) -> bool {
     before & !KEPT == after & !KEPT || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
+/// Whether an instruction that only waits for a scoreboard until so many of its sets are under way gives way to one that only takes the
+/// time. What it waited for is looked at later.
+pub fn is_let_go(before: Instruction, after: Instruction) -> bool {
+    let is_counted = |wait: CountedWait| wait.mask == 0 && wait.counter.is_some();
+    before.counted_wait().is_some_and(is_counted)
+        && before.is_unconditional()
+        && before.set_mask() == 0
+        && after.is_delay()
+        && !after.is_held_delay()
+        && (before.stall(), before.holds()) == (after.stall(), after.holds())
+}
+
 pub fn align<'a>(before: &'a [u8], after: &'a [u8], speed: Speed) -> Result<Alignment<'a>, Violation> {
     let count = before.len() / SIZE;
     if !before.len().is_multiple_of(SIZE) || !after.len().is_multiple_of(SIZE) {
@@ -183,11 +195,12 @@ impl Moved<'_> {
                     || is_needless(before) && (is_other || has_fewer_delays())
             };
             let is_added = |before: Option<Instruction>, after: Instruction| {
-                after.is_delay() && before.is_some_and(|before| !is_same(before, after))
+                let is_other = |before: Instruction| !is_same(before, after) && !is_let_go(before, after);
+                after.is_delay() && before.is_some_and(is_other)
             };
             let step = match (before, after) {
                 (Some(before), _) if is_moved(before) => Step { before: Some(before), after: None },
-                (Some(before), Some(after)) if is_same(before, after) => {
+                (Some(before), Some(after)) if is_same(before, after) || is_let_go(before, after) => {
                     Step { before: Some(before), after: Some(after) }
                 }
                 (before, Some(after)) if is_added(before, after) => {

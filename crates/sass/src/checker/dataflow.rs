@@ -6,14 +6,14 @@
 //! a set be late. Paths are followed forward, block by block, until nothing changes; where paths meet, all that may be is
 //! kept. As old and new code are followed along the same path, a path that never happens can only make the checker refuse.
 
-use super::align::{Alignment, Step};
+use super::align::{Alignment, Step, is_let_go};
 use super::saving::{restores, saves};
 use super::violation::{Problem, Violation};
 use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::{self, checked};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
-use crate::operation::{BAR, DOUBLE, LONG_CONVERSIONS, PREEXIT, TENSOR_COPIES, UCGABAR};
+use crate::operation::{BAR, DMMA, DOUBLE, LONG_CONVERSIONS, PREEXIT, TENSOR_COPIES, UCGABAR};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -73,11 +73,14 @@ const LDS: u16 = 0x184;
 /// Reads of special registers into uniform ones, `LDL`, `LDS` and `SHFL`, which are over in order.
 const IN_ORDER: [u16; 4] = [S2UR, LDL, LDS, SHFL];
 
-/// Whether what an instruction does is over in order with what others of its unit do: double precision and conversions of 64 bits too, where
-/// some of them have no scoreboard.
+/// Whether what an instruction does is over in order with what others of its unit do: double precision, its matrices and conversions of 64 bits
+/// too, where some of them have no scoreboard.
 fn is_in_order(one: Instruction) -> bool {
     let operation = one.operation();
-    IN_ORDER.contains(&operation) || DOUBLE.contains(&operation) || LONG_CONVERSIONS.contains(&operation)
+    IN_ORDER.contains(&operation)
+        || DOUBLE.contains(&operation)
+        || LONG_CONVERSIONS.contains(&operation)
+        || operation == DMMA
 }
 
 fn is_of_one_unit(one: Instruction, other: Instruction) -> bool {
@@ -365,7 +368,9 @@ impl Analysis<'_> {
         let mut own = self.own[block];
         for at in range {
             let step = self.alignment.step(at);
-            let (before, after) = (ended(step.before), ended(step.after));
+            let (mut before, after) = (ended(step.before), ended(step.after));
+            // It may have waited for any of them.
+            before |= let_go(step).unwrap_or_default();
             // Code that has something of its own under way on all scoreboards does not say that it means what is not.
             let means_all = own != EVERYTHING;
             own = own_after(own, step.before);
@@ -407,7 +412,7 @@ impl Analysis<'_> {
         let counted = |instruction: Option<Instruction>| instruction?.counted_wait()?.counted();
         let step = self.alignment.step(at);
         let (before, after) = (counted(step.before), counted(step.after));
-        if before.is_none() && after.is_none() {
+        if before.is_none() && after.is_none() || let_go(step).is_some() {
             return Ok(());
         }
         let is_other = |(set, status): &(u32, u8)| {
@@ -576,11 +581,12 @@ impl Analysis<'_> {
 
     /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then: `LDS` after
     /// loads from shared memory and stores, `LDL` after `LDG`, and double precision after double precision.
-    /// Assemblers have them overwritten without a wait.
+    /// Assemblers have them overwritten without a wait; operands of `DMMA` by another one, too, where their counted waits let the first be
+    /// under way (older/blackwell-counted-waits).
     fn reads_before(&self, at: usize, set: Set) -> bool {
         let Some(step) = set.step else { return false };
         match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
-            [LDS | STG, LDS] | [LDG, LDL] => true,
+            [LDS | STG, LDS] | [LDG, LDL] | [DMMA, DMMA] => true,
             [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
         }
     }
@@ -688,8 +694,8 @@ impl Analysis<'_> {
         for at in producer + 1..self.alignment.len() {
             let step = self.alignment.step(at);
             let next = step.either();
-            // `WARPSYNC` that names no other place.
-            if Flow::of(0, next) == Flow::Branch(1) {
+            // `WARPSYNC` that names no other place; waits have no registers.
+            if Flow::of(0, next) == Flow::Branch(1) || next.counted_wait().is_some() {
                 continue;
             }
             let others = checked(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
@@ -715,6 +721,13 @@ impl Analysis<'_> {
 /// The scoreboards that an instruction ends: a bit for each.
 fn ended(instruction: Option<Instruction>) -> u8 {
     instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
+}
+
+/// The scoreboard of a counted wait that is none any more, as a bit.
+fn let_go(step: Step) -> Option<u8> {
+    let (before, after) = step.before.zip(step.after)?;
+    let (number, _) = before.counted_wait()?.counter?;
+    is_let_go(before, after).then_some(1 << number)
 }
 
 /// The scoreboards that code has something under way on after an instruction of it.

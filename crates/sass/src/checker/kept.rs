@@ -6,12 +6,16 @@ use crate::idle::Speed;
 use crate::instruction::{Instruction, KEPT};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
-use crate::operation::{BSSY, DOUBLE, HMMA, IADD, IMAD_WIDE, ISETP, LONG_CONVERSIONS, MOV, R2UR, STG, STS};
+use crate::operation::{
+    BSSY, DMMA, DOUBLE, HMMA, IADD, IMAD_WIDE, ISETP, LONG_CONVERSIONS, MOV, R2UR, STG, STS,
+};
 use crate::registers::{File, Registers};
 
 /// The places from which operands are kept, and the zero register.
 const KEPT_AT: u32 = 122;
 const SLOTS: u32 = 3;
+/// The places of the factors of products of matrices.
+const FACTORS: u32 = 2;
 const ZERO: u8 = 255;
 /// The form whose second operand is a register in byte 4.
 const OF_REGISTERS: u16 = 1;
@@ -27,10 +31,10 @@ const OF_TWO: [u16; 5] = [0x007, FSEL, FSETP, ISETP, IADD];
 /// `R2UR`.
 const PLAIN: [u16; 15] =
     [MOV, 0x007, FSEL, FSETP, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
-/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UISETP`, `UIADD3`, `BSSY`, `LD`, `LDG`, `LDC`, `LDS`, `STG`, `STS`, `LDCU`; and `VOTE`,
+/// What comes in between in the code of assemblers: `HMMA`, `DMMA`, `UMOV`, `UISETP`, `UIADD3`, `BSSY`, `LD`, `LDG`, `LDC`, `LDS`, `STG`, `STS`, `LDCU`; and `VOTE`,
 /// in nvlink's. `VOTE` has no general operands, memory takes its operands from elsewhere, and matrices keep theirs apart from those of others.
-const PASSED: [u16; 13] =
-    [0x006, HMMA, 0x082, 0x08c, 0x090, BSSY, 0x180, 0x181, 0x182, 0x184, STG, STS, 0x1ac];
+const PASSED: [u16; 14] =
+    [0x006, HMMA, DMMA, 0x082, 0x08c, 0x090, BSSY, 0x180, 0x181, 0x182, 0x184, STG, STS, 0x1ac];
 const VIADD: u16 = 0x036;
 const FSEL: u16 = 0x008;
 const FSETP: u16 = 0x00b;
@@ -55,7 +59,7 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
     let added = added(before, own) >> KEPT_AT;
     let is_added = |slot: &u32| added >> slot & 1 != 0;
     added >> SLOTS == 0
-        && is_plain(own)
+        && (is_plain(own) || is_product(own) && added >> FACTORS == 0)
         && own.holds()
         && own.has_usual_stall()
         // Another thread may have what is under way at this one.
@@ -82,6 +86,7 @@ fn operand(one: Instruction, slot: u32) -> Operand {
     match (slot, one.operation()) {
         (0, MOV) | (1 | 2, R2UR) => Operand::Absent,
         (0, _) => Operand::Register(one.byte(3)),
+        (1, DMMA) => Operand::Register(one.byte(4)),
         (1, _) if one.form() == OF_REGISTERS && (has_two || is_among(&OF_THREE)) => {
             Operand::Register(one.byte(4))
         }
@@ -131,7 +136,8 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
         left -= 1;
         let Some(others) = checked(next) else { return false };
         // It may wait, and so may those in between: in the objects of `cargo xtask realcode` one in ten does, and one in six of these.
-        if is_plain(next) && operand(next, slot) == Operand::Register(own) {
+        let is_alike = is_plain(next) && is_plain(keeper) || is_product(next) && is_product(keeper);
+        if is_alike && operand(next, slot) == Operand::Register(own) {
             let is_whole = if is_pair(next, slot) { !is_second_written } else { !is_pair(keeper, slot) };
             return is_whole && others.reads.contains(File::General, register);
         }
@@ -151,7 +157,7 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
 
 /// Whether an instruction may take what another one keeps in a place, or end that it is kept.
 fn takes(keeper: Instruction, next: Instruction, slot: u32, speed: Speed) -> bool {
-    let is_matrix = |one: Instruction| one.operation() == HMMA;
+    let is_matrix = |one: Instruction| [HMMA, DMMA].contains(&one.operation());
     if is_matrix(keeper) {
         return is_matrix(next);
     }
@@ -201,6 +207,7 @@ pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
 /// Whether an operand is two registers: those of comparisons, sums and selections of 64 bits, and what is added to products.
 fn is_pair(one: Instruction, slot: u32) -> bool {
     one.operation() == IMAD_WIDE && slot == 2
+        || is_product(one)
         || one.is_long_sum()
         || one.is_long_comparison()
         || one.is_long_selection()
@@ -209,6 +216,12 @@ fn is_pair(one: Instruction, slot: u32) -> bool {
 fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instruction)> {
     let step = (at < alignment.len()).then(|| alignment.step(at))?;
     step.before.zip(step.after)
+}
+
+/// Whether it is a product of matrices of double precision, of the shape whose factors are two registers each.
+fn is_product(one: Instruction) -> bool {
+    const PRODUCT: u16 = 0x23f;
+    one.opcode() == PRODUCT
 }
 
 /// Whether an instruction takes what is kept for it.

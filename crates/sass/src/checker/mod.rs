@@ -116,7 +116,7 @@ fn gains_scoreboards(before: Instruction, after: Instruction) -> bool {
 }
 
 /// Where delays are gone or new, the instruction before takes the time of those that are gone, or the branch after them does, if that is
-/// not too early. No other code may come upon those that are gone.
+/// not too early. Other code may come upon those that are gone only if all of the code is in time.
 fn check_delays<'a>(
     alignment: &Alignment<'_>,
     entries: impl Fn() -> Option<&'a [bool]> + Copy,
@@ -155,7 +155,9 @@ fn check_delays<'a>(
             times[0] += u32::from(before.stall().max(1));
             if before.is_held_delay() || is_plain_delay(alignment.before, old) {
                 let is_reached = entries().is_none_or(|entered| entered[at]);
-                if is_reached || !matches!(last, Some(Flow::Next | Flow::Branch(_))) {
+                let follows = matches!(last, Some(Flow::Next | Flow::Branch(_)));
+                let may_be_reached = || matches!(last, Some(Flow::Jump(_) | Flow::End)) || follows;
+                if (is_reached || !follows) && !(may_be_reached() && is_in_time()) {
                     return violation;
                 }
                 is_other = true;

@@ -20,8 +20,8 @@ use super::function::{Function, Jumps, Step, delayed_capsule, other_delays, pace
 use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::idle::{NO_LOAD, is_idle, is_needed, is_unscheduled_idle};
-use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
+use crate::instruction::{Instruction, KEPT, SIZE};
+use crate::operation::{BAR, DMMA, DOUBLE, ENDCOLLECTIVE, MEMBAR};
 use crate::schedule::member::{
     Delayed, expanded as retimed_blocks, held, mark_anew, put, released, rewaited, shortened, undelayed,
     with_double_scoreboards,
@@ -310,7 +310,66 @@ pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    retimed(function, &jumps, origin, released(&function.code, &jumps, origin.family, &delays)?)
+    let all = |code: &[u8], gone: &[usize]| released(code, &jumps, origin.family, &delays, gone);
+    if let Some((code, gone)) = uncounted(function, &jumps, origin, &delays)
+        && let Some(changed) = all(&code, &gone)
+    {
+        // What is not known to be kept where a wait is gone is read again.
+        let others = keeping_no_more(&code, &changed);
+        let step = retimed(function, &code, &jumps, origin, changed);
+        let step = step.or_else(|| retimed(function, &code, &jumps, origin, others));
+        if step.is_some() {
+            return step;
+        }
+    }
+    retimed(function, &function.code, &jumps, origin, all(&function.code, &[])?)
+}
+
+/// The same changes, after which instructions keep no operands that they do not keep in the code.
+fn keeping_no_more(code: &[u8], changed: &[Delayed]) -> Vec<Delayed> {
+    let mut changed = changed.to_vec();
+    for change in &mut changed {
+        if let Some(first) = change.by.first_mut() {
+            let kept = Instruction::at(code, change.at).0 & KEPT;
+            let bits = u128::from_le_bytes(*first);
+            *first = (bits & (!KEPT | kept)).to_le_bytes();
+        }
+    }
+    changed
+}
+
+/// The code of a function with scoreboards of their own for products of matrices in double precision, and what were counted waits for them:
+/// plain delays now, and where these are. `None` if there are none, or if something would not be waited for. The capsule has these waits as
+/// delays (older/blackwell-counted-waits).
+fn uncounted(
+    function: &Function<'_, '_>,
+    jumps: &Jumps,
+    origin: Origin,
+    delays: &[usize],
+) -> Option<(Vec<u8>, Vec<usize>)> {
+    let old = &*function.code;
+    let counter = |at: usize| Instruction::at(old, at).counted_wait()?.counter;
+    if !delays.iter().any(|at| counter(*at).is_some()) {
+        return None;
+    }
+    let products = (0..old.len() / SIZE).map(|at| Instruction::at(old, at));
+    let products = products.filter(|one| one.operation() == DMMA).filter_map(Instruction::write_scoreboard);
+    let own = products.fold(0u8, |all, number| all | 1 << number);
+    // Those for textures stay.
+    let is_counted = |at: &usize| counter(*at).is_some_and(|(number, _)| own >> number & 1 != 0);
+    let gone: Vec<usize> = delays.iter().copied().filter(is_counted).collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let mut code = old.to_vec();
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for at in &gone {
+        places[*at] = Instruction::at(old, *at).as_delay().0.to_le_bytes();
+    }
+    let uncounted = code.clone();
+    let is_safe = |code: &[u8]| check_for(origin.speed, old, code, jumps).is_ok();
+    number(&mut code, (&uncounted, jumps), origin.family, Hints::NONE, false, &[], is_safe);
+    is_safe(&code).then_some((code, gone))
 }
 
 /// The function with delays that let no other warp go on, where products of matrices need some; `None` if it has none such
@@ -321,7 +380,7 @@ pub fn hold(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    retimed(function, &jumps, origin, held(&function.code, &jumps, origin.family, &delays)?)
+    retimed(function, &function.code, &jumps, origin, held(&function.code, &jumps, origin.family, &delays)?)
 }
 
 /// The function without delays for double precision, where the release leaves those to the machine; `None` if it has none
@@ -332,12 +391,19 @@ pub fn undelay(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    retimed(function, &jumps, origin, undelayed(&function.code, &jumps, origin.family, &delays)?)
+    retimed(
+        function,
+        &function.code,
+        &jumps,
+        origin,
+        undelayed(&function.code, &jumps, origin.family, &delays)?,
+    )
 }
 
-/// The function with other delays, if the checker accepts that.
+/// The function with other delays than this code of it has, if the checker accepts that.
 fn retimed(
     function: &Function<'_, '_>,
+    old: &[u8],
     jumps: &Jumps,
     origin: Origin,
     changed: Vec<Delayed>,
@@ -345,8 +411,8 @@ fn retimed(
     if changed.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&function.code, other_delays(changed))?;
-    check_for(origin.speed, &function.code, &code, jumps).ok()?;
+    let (moves, mut code) = Moves::new(old, other_delays(changed))?;
+    check_for(origin.speed, old, &code, jumps).ok()?;
     if origin.is_newer {
         let capsule = delayed_capsule(&function.capsule, &moves)?;
         return Some(Step { code, capsule, moves });
@@ -363,7 +429,7 @@ fn retimed(
         Hints::NONE,
         !has_remarks(&function.capsule, &function.code),
         &[],
-        |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
+        |code: &[u8]| check_for(origin.speed, old, code, jumps).is_ok(),
     );
     let capsule = delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })

@@ -51,7 +51,8 @@ pub struct Line {
     /// Whether what comes next waits for it: `MEMBAR`, and what forgets the description of a tensor, to the `UTMACMDFLUSH` after it
     /// (mercury/tensor-descriptions).
     pub is_awaited: bool,
-    /// Whether it is a load of shared memory that acquires: what comes next says so (mercury/acquire-loads-of-shared).
+    /// Whether it is a load of shared memory that acquires: what comes next says so, and waits for it (mercury/acquire-loads-of-shared,
+    /// older/blackwell-meetings-after-loads).
     pub is_acquired: bool,
 }
 
@@ -66,7 +67,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn exists(self) -> bool {
+    pub fn exists(self) -> bool {
         self.predicate != TRUE
     }
 
@@ -99,8 +100,9 @@ impl Line {
             lines[at].is_awaited |= is_flush && lines[at - 1].bits.forgets_tensor();
             let next = lines.get(at + 1).map(Self::operation);
             let acquires = lines[at].ends_strong() && next != Some(BSYNC);
-            let is_acquired = acquires && lines[at - 1].operation() == LDS;
-            lines[at - 1].is_acquired = is_acquired;
+            let load = lines[at - 1];
+            let is_waited = load.bits.set_mask() & lines[at].bits.wait_mask() != 0;
+            lines[at - 1].is_acquired = acquires && load.operation() == LDS && is_waited;
         }
         Some(lines)
     }

@@ -159,7 +159,10 @@ const LONG_CONVERSION_READS: &Table =
 
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const RESULTS_OF_100: &Table = &[(REDUX, &[], 24)];
-const OF_100: Estimates = Estimates { result: 23, results: &[RESULTS_OF_100], reads: &[READS_OF_100] };
+/// Anything from 12 to 16 explains the code that was looked at.
+const PRODUCTS_OF_100: &Table = &[(DMMA, &[], 16)];
+const OF_100: Estimates =
+    Estimates { result: 23, results: &[PRODUCTS_OF_100, RESULTS_OF_100], reads: &[READS_OF_100] };
 const OF_103: Estimates = Estimates {
     results: &[SLOW_DOUBLE_RESULTS, RESULTS_OF_100],
     reads: &[READS_OF_100, LONG_CONVERSION_READS],

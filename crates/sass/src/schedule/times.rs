@@ -7,7 +7,7 @@
 
 use super::instructions::{DELAYED, Line};
 use super::latency::{self, Family};
-use super::producers::{Barrier, Producers};
+use super::producers::{Barrier, Producer, Producers};
 use crate::operation::{self, ATOMG, IMAD, IMAD_WIDE, LD, LDG, LDL, LDS, ST, STG, STL, STS};
 use crate::registers::Registers;
 use std::ops::Range;
@@ -85,7 +85,10 @@ impl<'a> Times<'a> {
                     producer.barrier == Some(Barrier::Fence)
                         || producer.barrier.is_some() && is_fence && !self.family.meets_with_copies
                 };
-                if let Some(consumer) = producer.consumer.filter(|consumer| !is_uncounted(*consumer)) {
+                let counts = |consumer: &usize| {
+                    !is_uncounted(*consumer) && !self.is_hidden(producer, *consumer, range.start)
+                };
+                if let Some(consumer) = producer.consumer.filter(counts) {
                     let time = &mut earliest[consumer - range.start];
                     *time = (*time).max(producer.ready).max(issued + producer.wait);
                 }
@@ -113,6 +116,22 @@ impl<'a> Times<'a> {
         // Up to 13.0, what comes after a branch begins a cycle before its stall is over.
         let is_early = self.family.begins_early && self.lines[range.end - 1].is_branch();
         issued + stall - i64::from(is_early)
+    }
+
+    /// Whether a result that other threads have from elsewhere does not count: on sm_120 nothing is late for what is loaded under opposite
+    /// conditions (mercury/loads-of-either).
+    fn is_hidden(&self, producer: &Producer, consumer: usize, first: usize) -> bool {
+        let own = &self.lines[producer.at];
+        let is_other = |line: &Line| {
+            line.bits.write_scoreboard().is_some()
+                && line.guard.excludes(own.guard)
+                && line.writes.contains_all(&producer.registers)
+        };
+        let has_registers = !producer.is_about_operands() && !producer.registers.is_empty();
+        self.family.machine == latency::Machine::Of120
+            && has_registers
+            && own.guard.exists()
+            && self.lines[first..consumer].iter().any(is_other)
     }
 
     /// Whether an instruction has got a cycle more in the end, because the next one waits for its scoreboard, for the sake of something else.

@@ -31,6 +31,8 @@ pub struct Scheduled {
     pub delays: Vec<Vec<usize>>,
     /// The cycles that each takes, with the delays that are for it.
     pub given: Vec<i64>,
+    /// The delays for nothing that the block begins with.
+    pub first_gone: Vec<usize>,
     pub held: Held,
 }
 
@@ -78,12 +80,18 @@ fn is_long(bits: Instruction) -> bool {
 impl Scheduled {
     /// `delays` says which instructions of the code are delays.
     pub fn new(lines: &[Line], range: Range<usize>, delays: &[usize]) -> Self {
+        Self::without(lines, range, delays, &[])
+    }
+
+    /// The same where those at `gone`, in order, are delays wherever they are.
+    pub fn without(lines: &[Line], range: Range<usize>, delays: &[usize], gone: &[usize]) -> Self {
         let is_delay = |at: usize| delays.binary_search(&at).is_ok() && is_delay(lines[at].bits);
         let mut own = Self {
             lines: Vec::with_capacity(range.len()),
             places: Vec::with_capacity(range.len()),
             delays: Vec::with_capacity(range.len()),
             given: Vec::with_capacity(range.len()),
+            first_gone: Vec::new(),
             held: Held::of(&lines[range.clone()]),
         };
         let mut before = 0;
@@ -97,7 +105,12 @@ impl Scheduled {
             // Assemblers before 13.0 have the short one of several delays first.
             let is_further =
                 own.delays.last().is_some_and(|delays| delays.last() == Some(&(at.wrapping_sub(1))));
-            if is_delay(at) && !is_first && (is_long(lines[at - 1].bits) || is_further) {
+            let is_gone = gone.binary_search(&at).is_ok();
+            if is_gone && is_first {
+                own.first_gone.push(at);
+                continue;
+            }
+            if is_delay(at) && !is_first && (is_long(lines[at - 1].bits) || is_further || is_gone) {
                 if let (Some(delays), Some(given)) = (own.delays.last_mut(), own.given.last_mut()) {
                     delays.push(at);
                     *given += stall;

@@ -113,7 +113,8 @@ impl<'a> Marks<'a> {
         let start = self.range.start;
         (0..SLOTS).fold(0, |kept, slot| {
             let was = old >> slot & 1 != 0;
-            let expected = self.keeps(at, slot, self.from, |at| self.lines[at].bits.holds());
+            let held = |at: usize| self.lines[at].bits.holds() && !self.gone_on.contains(&(at - start));
+            let expected = self.keeps(at, slot, self.from, held);
             let new = self.keeps(at, slot, self.member, |at| holds[at - start]);
             // Some operands are kept for an instruction after the next one.
             let may_be = was && is_arithmetic(self.lines[at].bits, self.member) && holds[at - start];
@@ -218,8 +219,8 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let kind = Kind::of(bits, member);
     // Others go on after a counted wait, too.
     let has_fast_doubles = matches!(member, Member::Sm100 | Member::Sm107);
-    let is_fixed =
-        kind.is_fixed() && (has_fast_doubles || kind.pipe != Pipe::Double) || bits.operation() == DEPBAR;
+    let is_fixed = kind.is_fixed() && (has_fast_doubles || kind.pipe != Pipe::Double) && !kind.is_matrix
+        || bits.operation() == DEPBAR;
     // From 13.3 on double precision of sm_100 has scoreboards too, and is marked as what is of fixed latency.
     let is_double = has_fast_doubles && is_double(bits);
     if sets && !is_double || !is_fixed {

@@ -151,23 +151,37 @@ fn changes(
     Some(changed)
 }
 
-/// What changes in code in which no other warp goes on if others may: delays and marks. `None` if the code is not understood.
-pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
+/// What changes in code in which no other warp goes on if others may: delays and marks. The delays at `gone`, in order, are for nothing. `None` if
+/// the code is not understood.
+pub fn released(
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    delays: &[usize],
+    gone: &[usize],
+) -> Option<Vec<Delayed>> {
     let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
     let scheduled: Vec<Scheduled> =
-        blocks.iter().map(|block| Scheduled::new(&lines, block.range.clone(), delays)).collect();
+        blocks.iter().map(|block| Scheduled::without(&lines, block.range.clone(), delays, gone)).collect();
     let mut changed = Vec::new();
     let is_held = |own: &Scheduled| own.held != Held::Nowhere;
-    if !scheduled.iter().any(is_held) {
+    if gone.is_empty() && !scheduled.iter().any(is_held) {
         return Some(changed);
     }
     let member = Member::of(family);
     for own in scheduled {
-        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(is_held(&own), member);
-        let is_new = is_held(&own);
+        let is_before_gone = |at: usize| own.delays[at].iter().any(|at| gone.binary_search(at).is_ok());
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(is_held(&own), member, is_before_gone);
+        let has_gone = !own.first_gone.is_empty() || (0..own.lines.len()).any(is_before_gone);
+        let is_new = is_held(&own) || has_gone;
+        changed.extend(own.first_gone.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
         let own = Scheduled { held: Held::Nowhere, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
-        let marks = Marks { held: Held::Nowhere, is_new, ..Marks::new(&own, &new, &stalls, member) };
+        let goes_on = |at: &usize| gone.binary_search(at).is_ok() && !lines[*at].bits.holds();
+        let gone_on: Vec<usize> =
+            (0..own.lines.len()).filter(|at| own.delays[*at].iter().any(goes_on)).collect();
+        let marks = Marks::new(&own, &new, &stalls, member);
+        let marks = Marks { held: Held::Nowhere, is_new, gone_on: &gone_on, ..marks };
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);

@@ -170,10 +170,14 @@ impl<'a> Stalls<'a> {
     }
 
     /// The same on the machine of the code, that is of an assembler that knew how other blocks go on: at the end of a block everything is over. With
-    /// `is_held` no other warp went on, and cycles that nothing explains go; otherwise they stay. What is not known takes as long as it did.
-    pub fn anew(mut self, is_held: bool, member: Member) -> Vec<i64> {
+    /// `is_held` no other warp went on, and cycles that nothing explains go; otherwise they stay, but for instructions for which `may_be_less` is
+    /// true. What is not known takes as long as it did.
+    pub fn anew(mut self, is_held: bool, member: Member, may_be_less: impl Fn(usize) -> bool) -> Vec<i64> {
         self.is_anew = true;
-        let least = if is_held { vec![0; self.range.len()] } else { self.unexplained(member) };
+        let mut least = if is_held { vec![0; self.range.len()] } else { self.unexplained(member) };
+        for (_, least) in least.iter_mut().enumerate().filter(|(at, _)| may_be_less(*at)) {
+            *least = 0;
+        }
         self.distances(member, Some(&least))
     }
 
@@ -378,8 +382,10 @@ impl<'a> Stalls<'a> {
         }
         let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
         if let Some((_, producer)) = unit {
-            let interval = self.kind(*producer, member).interval;
-            if member.is_103() && matches!(kind.pipe, Pipe::Double | Pipe::Matrix) {
+            let producer_kind = self.kind(*producer, member);
+            let interval = producer_kind.interval;
+            let is_known = self.is_anew && producer_kind.is_matrix;
+            if member.is_103() && matches!(kind.pipe, Pipe::Double | Pipe::Matrix) || is_known {
                 next.not_before(*producer, interval);
             } else {
                 next.after(*producer, interval);
