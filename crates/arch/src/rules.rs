@@ -382,6 +382,11 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// `-v2` with `-lto`: the compiler names one step more (lto/verbose).
+    pub const fn names_linking_step(&self) -> bool {
+        self.toolkit >= 133
+    }
+
     /// nvJitLink: what the log says before and after the number of an architecture of IR that is newer than the target
     /// (lto/newer-architecture).
     pub const fn newer_ir(&self) -> [&'static str; 2] {
