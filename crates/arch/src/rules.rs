@@ -382,6 +382,48 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// `-v2` with `-lto`: the compiler names one step more (lto/verbose).
+    pub const fn names_linking_step(&self) -> bool {
+        self.toolkit >= 133
+    }
+
+    /// nvJitLink: what the log says before and after the number of an architecture of IR that is newer than the target
+    /// (lto/newer-architecture).
+    pub const fn newer_ir(&self) -> [&'static str; 2] {
+        match self.toolkit {
+            ..=130 => ["ERROR ", " in LTOIR arch newer than target arch"],
+            _ => ["ERROR NVVM_ERROR not found (", ") in LTOIR arch newer than target arch"],
+        }
+    }
+
+    /// nvJitLink: what the log says of IR in a link without `-lto` (lto/no-ir).
+    pub const fn lto_not_enabled(&self) -> &'static str {
+        match self.toolkit {
+            ..=129 => "ERROR 1: TODO: nvvm input without LTO",
+            _ => "ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)",
+        }
+    }
+
+    /// nvJitLink: index files are a type of input.
+    pub const fn library_knows_indices(&self) -> bool {
+        self.toolkit >= 126
+    }
+
+    /// nvJitLink: what the log says of a fat binary without code for the target, before its name (fatbin/not-found).
+    pub const fn library_unmatched(&self) -> &'static str {
+        if self.toolkit >= 126 { "ERROR 3: bad input: " } else { "ERROR 7: bad input:" }
+    }
+
+    /// nvJitLink: bytes of no type are told from a type that there is not.
+    pub const fn library_knows_unrecognized_inputs(&self) -> bool {
+        self.toolkit >= 124
+    }
+
+    /// nvJitLink: the log names a file that cannot be opened.
+    pub const fn library_names_missing_files(&self) -> bool {
+        self.toolkit >= 128
+    }
+
     /// nvJitLink: what the log says of `-lto` without IR (lto/no-ir).
     pub const fn no_module(&self) -> &'static str {
         match self.toolkit {

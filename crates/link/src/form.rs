@@ -39,6 +39,18 @@ pub fn says_object(data: &[u8]) -> bool {
     data.get(TYPE..TYPE + 2).is_some_and(|bytes| bytes == raw::ET_REL.to_le_bytes())
 }
 
+/// The number of the architecture that IR was compiled for. Its header has a list of pairs of numbers, of which one is the
+/// architecture times ten; where the list ends is at 16.
+pub fn architecture_of_ir(data: &[u8]) -> Option<u16> {
+    const END: usize = 16;
+    const LIST: usize = 24;
+    const ARCHITECTURE: [u8; 2] = 1u16.to_le_bytes();
+    let end = u32::from_le_bytes(*data.strip_prefix(LTO_IR)?.get(END - LTO_IR.len()..)?.first_chunk()?);
+    let (pairs, _) = data.get(LIST..usize::try_from(end).ok()?)?.as_chunks::<4>();
+    let [_, _, value @ ..] = pairs.iter().find(|pair| pair[..2] == ARCHITECTURE)?;
+    Some(u16::from_le_bytes(*value) / 10)
+}
+
 impl Form {
     /// Looks at the first bytes.
     pub fn of(data: &[u8]) -> Self {
@@ -157,5 +169,30 @@ pub(crate) mod tests {
         ] {
             assert!(!is_ptx(text.as_bytes()), "{text:?}");
         }
+    }
+
+    /// What IR of 13.0 for sm_90a begins with.
+    const HEADER: [u8; 48] = [
+        0xed, 0x43, 0x4e, 0x7f, 1, 0x41, 2, 0x62, 3, 2, 7, 0, 0x18, 0, 1, 0, 0x2c, 0, 0, 0, 0x30, 0, 0, 0, 1,
+        0, 0x84, 3, 2, 0, 2, 0, 0x20, 0, 1, 0, 0x63, 0, 0, 0, 0, 0, 0, 0, 0x2c, 0x9c, 0xbe, 0xf7,
+    ];
+
+    #[test]
+    fn ir_says_its_architecture() {
+        assert_eq!(architecture_of_ir(&HEADER), Some(90));
+        let mut other = HEADER;
+        other[26..28].copy_from_slice(&1030u16.to_le_bytes());
+        assert_eq!(architecture_of_ir(&other), Some(103));
+        // Without that pair, cut, or with an end that is not there.
+        other[24] = 9;
+        assert_eq!(architecture_of_ir(&other), None);
+        for end in 0..0x2c {
+            assert_eq!(architecture_of_ir(&HEADER[..end]), None);
+        }
+        other[16..20].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(architecture_of_ir(&other), None);
+        other[16] = 4;
+        other[17..20].fill(0);
+        assert_eq!(architecture_of_ir(&other), None);
     }
 }

@@ -26,6 +26,8 @@ pub enum Code {
     IncompatibleOptions = 11,
     /// An input is not of the type that was said.
     IncorrectInputType = 12,
+    /// IR is for a newer architecture than the target.
+    ArchMismatch = 13,
     /// IR is newer than the compiler.
     OutdatedLibrary = 14,
     /// An architecture that there never was.
@@ -37,6 +39,21 @@ pub enum Code {
 }
 
 impl Code {
+    /// What the library of a major version returns in its place: that of CUDA 12 has no code from 10 on, and its header gives the later
+    /// names the numbers of these. Those of architectures have no such name; the library fails without a reason.
+    pub(crate) fn in_major(self, major: u32) -> Self {
+        match self {
+            _ if major >= 13 => self,
+            Self::NullInput | Self::IncompatibleOptions | Self::IncorrectInputType => Self::InvalidInput,
+            Self::ArchMismatch
+            | Self::OutdatedLibrary
+            | Self::UnrecognizedArch
+            | Self::UnsupportedArch
+            | Self::LtoNotEnabled => Self::Internal,
+            _ => self,
+        }
+    }
+
     /// Its name in the header, as logs have it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -51,10 +68,36 @@ impl Code {
             Self::NullInput => "NVJITLINK_ERROR_NULL_INPUT",
             Self::IncompatibleOptions => "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
             Self::IncorrectInputType => "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
+            Self::ArchMismatch => "NVJITLINK_ERROR_ARCH_MISMATCH",
             Self::OutdatedLibrary => "NVJITLINK_ERROR_OUTDATED_LIBRARY",
             Self::UnrecognizedArch => "NVJITLINK_ERROR_UNRECOGNIZED_ARCH",
             Self::UnsupportedArch => "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
             Self::LtoNotEnabled => "NVJITLINK_ERROR_LTO_NOT_ENABLED",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn a_library_of_cuda_12_has_codes_below_10() {
+        let all = [
+            (Code::Success, 0),
+            (Code::NvvmCompile, 5),
+            (Code::UnrecognizedInput, 8),
+            (Code::NullInput, 3),
+            (Code::IncompatibleOptions, 3),
+            (Code::IncorrectInputType, 3),
+            (Code::ArchMismatch, 6),
+            (Code::OutdatedLibrary, 6),
+            (Code::UnrecognizedArch, 6),
+            (Code::UnsupportedArch, 6),
+            (Code::LtoNotEnabled, 6),
+        ];
+        for (code, expected) in all {
+            assert_eq!((code.in_major(12) as i32, code.in_major(13)), (expected, code));
         }
     }
 }

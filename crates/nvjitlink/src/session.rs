@@ -5,6 +5,7 @@ use std::time::Instant;
 use solder_arch::{Arch, Release, Target};
 use solder_link::accept::{self, Age, Made};
 use solder_link::diagnostics::{Message, Text};
+use solder_link::form::architecture_of_ir;
 use solder_link::inputs::Origin;
 use solder_link::load::classify::Role;
 use solder_link::load::{self, IrContent, Product, Said, Settings, Store, Unpacked};
@@ -168,7 +169,9 @@ impl Session {
 
     /// Says that a file could not be read.
     pub fn no_file(&mut self, name: &[u8]) -> Code {
-        self.logs.error.line(&[b"no such file: ", name]);
+        if self.release.library_names_missing_files() {
+            self.logs.error.line(&[b"no such file: ", name]);
+        }
         Code::InvalidInput
     }
 
@@ -179,12 +182,15 @@ impl Session {
     }
 
     fn try_add(&mut self, number: i32, bytes: &[u8], name: Name<'_>) -> Done {
-        let Some(said) = InputType::of(number) else {
-            self.logs.error.line(&[b"unsupported input type: ", name.printed()]);
-            return Err(Code::IncorrectInputType);
+        let is_known = |said: &InputType| *said != InputType::Index || self.release.library_knows_indices();
+        let Some(said) = InputType::of(number).filter(is_known) else {
+            return Err(self.unsupported(name));
         };
         let role = said.role(bytes).map_err(|code| {
             if code == Code::UnrecognizedInput {
+                if !self.release.library_knows_unrecognized_inputs() {
+                    return self.unsupported(name);
+                }
                 self.logs.error.line(&[b"unrecognized input type: ", name.printed()]);
                 return code;
             }
@@ -261,7 +267,8 @@ impl Session {
                 InputType::LtoIr.role(content).is_err()
             }
             Ok(_) => false,
-            Err(_) => true,
+            // What is not asked for is not looked at.
+            Err(messages) => !matches!(messages[..], [Message::LtoObjectsWithoutLto, ..]),
         };
         let member = input::chosen(bytes, self.settings(options).request());
         member.filter(|_| unpacked.iter().any(is_suspect)).and_then(|member| input::fault(&member))
@@ -277,6 +284,12 @@ impl Session {
         }
     }
 
+    /// There is no such type.
+    fn unsupported(&mut self, name: Name<'_>) -> Code {
+        self.logs.error.line(&[b"unsupported input type: ", name.printed()]);
+        Code::IncorrectInputType
+    }
+
     fn not_of_type(&mut self, said: InputType, name: Name<'_>) -> Code {
         let said = said.name().as_bytes();
         self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name.appended()]);
@@ -285,7 +298,7 @@ impl Session {
 
     /// There is no code for the target, or it cannot be had.
     fn unmatched(&mut self, name: Name<'_>) -> Code {
-        self.logs.error.line(&[b"ERROR 3: bad input: ", name.appended()]);
+        self.logs.error.line(&[self.release.library_unmatched().as_bytes(), name.appended()]);
         Code::InvalidInput
     }
 
@@ -323,6 +336,15 @@ impl Session {
                 self.keep(cubin, origin, name)
             }
             Product::Ir { content, .. } => {
+                if let IrContent::Plain(bytes) = content
+                    && let Some(number) = architecture_of_ir(bytes)
+                    && number > options.target.arch.number
+                {
+                    let [before, after] = self.release.newer_ir();
+                    let number = number.to_string();
+                    self.logs.error.line(&[before.as_bytes(), number.as_bytes(), after.as_bytes()]);
+                    return Err(Code::ArchMismatch);
+                }
                 let (kind, bytes) = match content {
                     IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
                     IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
@@ -369,7 +391,7 @@ impl Session {
     }
 
     fn lto_not_enabled(&mut self) -> Code {
-        self.logs.error.line(&[b"ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)"]);
+        self.logs.error.line(&[self.release.lto_not_enabled().as_bytes()]);
         Code::LtoNotEnabled
     }
 

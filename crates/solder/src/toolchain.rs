@@ -55,6 +55,7 @@ pub fn flags(options: &Options) -> Flags {
     Flags {
         registers: options.maxrregcount,
         debug: options.debug && !options.suppress_debug_info,
+        verbose2: options.verbose2,
         stack_protector: options.device_stack_protector,
         split_compile: options.split_compile.filter(|_| options.release.splits_assembly()),
         threads: if splits { threads::count(options.threads) } else { 1 },

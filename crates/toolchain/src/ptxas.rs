@@ -56,6 +56,8 @@ pub struct Flags {
     pub registers: Option<i32>,
     /// `-g`.
     pub debug: bool,
+    /// `-v2`.
+    pub verbose2: bool,
     /// `-device-stack-protector`.
     pub stack_protector: Option<bool>,
     /// `-split-compile`: the number of threads.
@@ -81,6 +83,7 @@ impl Flags {
             whole: false,
             registers: None,
             debug: false,
+            verbose2: false,
             stack_protector: None,
             split_compile: None,
             threads: 1,
@@ -120,6 +123,7 @@ impl Flags {
             FastCompile::Max => Some("max"),
         };
         let words = [
+            self.verbose2.then(|| "-v2".to_owned()),
             registers.map(|count| format!("-maxrregcount={count}")),
             level.map(|level| format!("--Ofast-compile={level}")),
             self.stack_protector.map(|on| format!("--device-stack-protector={on}")),

@@ -96,10 +96,16 @@ pub fn take<'data>(
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
         let is_passed_over = matches!(product.outcome, Ok(Product::Nothing));
-        if settings.reports_missing_host_code && item.lacks_host_code() && !is_passed_over {
+        // A file of PTX is assembled when it is opened (hostobj/register-assembled).
+        let is_ptx = matches!(item.source, Source::Ptx(_));
+        let by_assembler = |said: &&Said| is_ptx && matches!(said, Said::Assembler(..));
+        let (before, after) = product.said.split_at(product.said.iter().take_while(by_assembler).count());
+        before.iter().try_for_each(|said| said.report(sink))?;
+        let is_refused = is_ptx && product.outcome.is_err();
+        if settings.reports_missing_host_code && item.lacks_host_code() && !is_passed_over && !is_refused {
             sink.report(Message::NoHostCode { file: item.name.clone() });
         }
-        product.said.iter().try_for_each(|said| said.report(sink))?;
+        after.iter().try_for_each(|said| said.report(sink))?;
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if linked_before.has(&item).map_err(|message| sink.fatal(message))? {
             continue;

@@ -81,19 +81,21 @@ impl Client {
     pub fn add_data(&self, kind: c_int, data: Option<&[u8]>, name: Option<&CStr>) -> c_int {
         let (bytes, size) = data.map_or((ptr::null(), 0), |data| (data.as_ptr(), data.len()));
         // SAFETY: the handle is null or alive, and there are so many bytes.
-        unsafe { add_data(self.handle, kind, bytes.cast(), size, name.map_or(ptr::null(), CStr::as_ptr)) }
+        unsafe {
+            add_data::<MAJOR>(self.handle, kind, bytes.cast(), size, name.map_or(ptr::null(), CStr::as_ptr))
+        }
     }
 
     /// `nvJitLinkAddFile`.
     pub fn add_file(&self, kind: c_int, name: Option<&CStr>) -> c_int {
         // SAFETY: the handle is null or alive.
-        unsafe { add_file(self.handle, kind, name.map_or(ptr::null(), CStr::as_ptr)) }
+        unsafe { add_file::<MAJOR>(self.handle, kind, name.map_or(ptr::null(), CStr::as_ptr)) }
     }
 
     /// `nvJitLinkComplete`.
     pub fn complete(&self) -> c_int {
         // SAFETY: the handle is null or alive.
-        unsafe { complete(self.handle) }
+        unsafe { complete::<MAJOR>(self.handle) }
     }
 
     /// Fetches a text or an image as the header says: its size, then its bytes. The code is that of the call that failed.
@@ -105,11 +107,11 @@ impl Client {
         // SAFETY: the handle is null or alive, and there is a place for the size.
         let code = unsafe {
             match product {
-                Product::Cubin => cubin_size(handle, size),
-                Product::Ptx => ptx_size(handle, size),
-                Product::LtoIr => lto_ir_size(handle, size),
-                Product::ErrorLog => error_log_size(handle, size),
-                Product::InfoLog => info_log_size(handle, size),
+                Product::Cubin => cubin_size::<MAJOR>(handle, size),
+                Product::Ptx => ptx_size::<MAJOR>(handle, size),
+                Product::LtoIr => lto_ir_size::<MAJOR>(handle, size),
+                Product::ErrorLog => error_log_size::<MAJOR>(handle, size),
+                Product::InfoLog => info_log_size::<MAJOR>(handle, size),
             }
         };
         if code != 0 {
@@ -121,11 +123,11 @@ impl Client {
         // SAFETY: there is room for as many bytes as was said, and for a NUL.
         let code = unsafe {
             match product {
-                Product::Cubin => cubin(handle, place),
-                Product::Ptx => ptx(handle, place),
-                Product::LtoIr => lto_ir(handle, place),
-                Product::ErrorLog => error_log(handle, place),
-                Product::InfoLog => info_log(handle, place),
+                Product::Cubin => cubin::<MAJOR>(handle, place),
+                Product::Ptx => ptx::<MAJOR>(handle, place),
+                Product::LtoIr => lto_ir::<MAJOR>(handle, place),
+                Product::ErrorLog => error_log::<MAJOR>(handle, place),
+                Product::InfoLog => info_log::<MAJOR>(handle, place),
             }
         };
         bytes.truncate(count);
@@ -137,7 +139,7 @@ impl Client {
     pub fn empty_error_log(&mut self) -> [u8; 2] {
         let mut bytes = [0xff; 2];
         // SAFETY: the handle is null or alive, and there is room for the NUL.
-        unsafe { error_log(self.handle, bytes.as_mut_ptr()) };
+        unsafe { error_log::<MAJOR>(self.handle, bytes.as_mut_ptr()) };
         bytes
     }
 
@@ -147,15 +149,15 @@ impl Client {
         // SAFETY: the handle is null or alive, and null pointers are allowed.
         unsafe {
             vec![
-                cubin_size(handle, size),
-                cubin(handle, place),
-                ptx_size(handle, size),
-                ptx(handle, place),
-                error_log_size(handle, size),
-                error_log(handle, place),
-                info_log_size(handle, size),
-                info_log(handle, place),
-                destroy(ptr::null_mut()),
+                cubin_size::<MAJOR>(handle, size),
+                cubin::<MAJOR>(handle, place),
+                ptx_size::<MAJOR>(handle, size),
+                ptx::<MAJOR>(handle, place),
+                error_log_size::<MAJOR>(handle, size),
+                error_log::<MAJOR>(handle, place),
+                info_log_size::<MAJOR>(handle, size),
+                info_log::<MAJOR>(handle, place),
+                destroy::<MAJOR>(ptr::null_mut()),
                 version::<MAJOR>(ptr::null_mut(), ptr::null_mut()),
             ]
         }
@@ -164,7 +166,7 @@ impl Client {
     /// `nvJitLinkDestroy`.
     pub fn destroy(&mut self) -> c_int {
         // SAFETY: the handle is null or alive, and nobody else has it.
-        unsafe { destroy(&raw mut self.handle) }
+        unsafe { destroy::<MAJOR>(&raw mut self.handle) }
     }
 }
 

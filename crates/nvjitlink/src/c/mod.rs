@@ -27,9 +27,9 @@ type Get = fn(&Session) -> Result<Cow<'_, [u8]>, Code>;
 pub type Locked = Mutex<Session>;
 
 /// Calls `work`. A panic is a code like any other: it must not reach the caller, which is not Rust.
-fn guarded(work: impl FnOnce() -> Result<(), Code>) -> c_int {
+fn guarded<const MAJOR: u32>(work: impl FnOnce() -> Result<(), Code>) -> c_int {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Code::Internal));
-    result.err().unwrap_or(Code::Success) as c_int
+    result.err().unwrap_or(Code::Success).in_major(MAJOR) as c_int
 }
 
 fn checked(code: Code) -> Result<(), Code> {
@@ -62,12 +62,12 @@ unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a [u8]> {
 ///
 /// # Safety
 /// As [`with`]; `size` is null or a place for a size.
-unsafe fn size_of(
+unsafe fn size_of<const MAJOR: u32>(
     handle: *const Locked,
     size: *mut usize,
     get: impl FnOnce(&Session) -> Result<usize, Code>,
 ) -> c_int {
-    guarded(|| {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises.
         unsafe {
             with(handle, |session| {
@@ -84,8 +84,8 @@ unsafe fn size_of(
 /// # Safety
 /// As [`with`]; `place` is null or a place for as many bytes as the function for the size says, or, for a log, for one more than none:
 /// like NVIDIA's library this one writes the NUL of an empty log.
-unsafe fn copy(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
-    guarded(|| {
+unsafe fn copy<const MAJOR: u32>(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises.
         unsafe {
             with(handle, |session| {
@@ -109,7 +109,7 @@ unsafe fn create<const MAJOR: u32>(
     count: c_uint,
     options: *const *const c_char,
 ) -> c_int {
-    guarded(|| {
+    guarded::<MAJOR>(|| {
         if handle.is_null() || options.is_null() {
             return Err(Code::NullInput);
         }
@@ -131,8 +131,8 @@ unsafe fn create<const MAJOR: u32>(
 ///
 /// # Safety
 /// `handle` is null, or leads to null or to a handle that nobody uses any more.
-unsafe fn destroy(handle: *mut *mut Locked) -> c_int {
-    guarded(|| {
+unsafe fn destroy<const MAJOR: u32>(handle: *mut *mut Locked) -> c_int {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises.
         let handle = unsafe { handle.as_mut() }.filter(|handle| !handle.is_null()).ok_or(Code::NullInput)?;
         let session = std::mem::replace(handle, ptr::null_mut());
@@ -146,14 +146,14 @@ unsafe fn destroy(handle: *mut *mut Locked) -> c_int {
 ///
 /// # Safety
 /// As [`with`]; `data` is null or leads to `size` bytes; `name` is null or a string.
-unsafe fn add_data(
+unsafe fn add_data<const MAJOR: u32>(
     handle: *mut Locked,
     kind: c_int,
     data: *const c_void,
     size: usize,
     name: *const c_char,
 ) -> c_int {
-    guarded(|| {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises. No bytes are read where there are none.
         unsafe {
             let bytes: &[u8] =
@@ -173,8 +173,8 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 ///
 /// # Safety
 /// As [`with`]; `name` is null or a string.
-unsafe fn add_file(handle: *mut Locked, kind: c_int, name: *const c_char) -> c_int {
-    guarded(|| {
+unsafe fn add_file<const MAJOR: u32>(handle: *mut Locked, kind: c_int, name: *const c_char) -> c_int {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises.
         unsafe {
             with(handle, |session| {
@@ -193,9 +193,9 @@ unsafe fn add_file(handle: *mut Locked, kind: c_int, name: *const c_char) -> c_i
 ///
 /// # Safety
 /// As [`with`].
-unsafe fn complete(handle: *mut Locked) -> c_int {
+unsafe fn complete<const MAJOR: u32>(handle: *mut Locked) -> c_int {
     // SAFETY: as the caller promises.
-    guarded(|| unsafe { with(handle, |session| checked(session.complete())) })
+    guarded::<MAJOR>(|| unsafe { with(handle, |session| checked(session.complete())) })
 }
 
 /// The functions for one text or image: its size, and its bytes.
@@ -203,16 +203,16 @@ macro_rules! getters {
     ($($size:ident = $count:expr, $bytes:ident = $get:expr;)*) => { $(
         /// # Safety
         /// As [`size_of`].
-        unsafe fn $size(handle: *mut Locked, size: *mut usize) -> c_int {
+        unsafe fn $size<const MAJOR: u32>(handle: *mut Locked, size: *mut usize) -> c_int {
             // SAFETY: as the caller promises.
-            unsafe { size_of(handle, size, $count) }
+            unsafe { size_of::<MAJOR>(handle, size, $count) }
         }
 
         /// # Safety
         /// As [`copy`].
-        unsafe fn $bytes(handle: *mut Locked, place: *mut u8) -> c_int {
+        unsafe fn $bytes<const MAJOR: u32>(handle: *mut Locked, place: *mut u8) -> c_int {
             // SAFETY: as the caller promises.
-            unsafe { copy(handle, place, $get) }
+            unsafe { copy::<MAJOR>(handle, place, $get) }
         }
     )* };
 }
@@ -234,7 +234,7 @@ getters! {
 /// # Safety
 /// Each is null or a place for a number.
 unsafe fn version<const MAJOR: u32>(major: *mut c_uint, minor: *mut c_uint) -> c_int {
-    guarded(|| {
+    guarded::<MAJOR>(|| {
         // SAFETY: as the caller promises.
         let (major, minor) = unsafe { (major.as_mut(), minor.as_mut()) };
         let (major, minor) = (major.ok_or(Code::NullInput)?, minor.ok_or(Code::NullInput)?);
@@ -276,19 +276,19 @@ macro_rules! functions {
         releases! {
             $major: [$($release)*] {
                 "Create" = create::<$major>, (handle: *mut *mut Locked, count: c_uint, options: *const *const c_char);
-                "Destroy" = destroy, (handle: *mut *mut Locked);
-                "AddData" = add_data,
+                "Destroy" = destroy::<$major>, (handle: *mut *mut Locked);
+                "AddData" = add_data::<$major>,
                     (handle: *mut Locked, kind: c_int, data: *const c_void, size: usize, name: *const c_char);
-                "AddFile" = add_file, (handle: *mut Locked, kind: c_int, name: *const c_char);
-                "Complete" = complete, (handle: *mut Locked);
-                "GetLinkedCubinSize" = cubin_size, (handle: *mut Locked, size: *mut usize);
-                "GetLinkedCubin" = cubin, (handle: *mut Locked, place: *mut u8);
-                "GetLinkedPtxSize" = ptx_size, (handle: *mut Locked, size: *mut usize);
-                "GetLinkedPtx" = ptx, (handle: *mut Locked, place: *mut u8);
-                "GetErrorLogSize" = error_log_size, (handle: *mut Locked, size: *mut usize);
-                "GetErrorLog" = error_log, (handle: *mut Locked, place: *mut u8);
-                "GetInfoLogSize" = info_log_size, (handle: *mut Locked, size: *mut usize);
-                "GetInfoLog" = info_log, (handle: *mut Locked, place: *mut u8);
+                "AddFile" = add_file::<$major>, (handle: *mut Locked, kind: c_int, name: *const c_char);
+                "Complete" = complete::<$major>, (handle: *mut Locked);
+                "GetLinkedCubinSize" = cubin_size::<$major>, (handle: *mut Locked, size: *mut usize);
+                "GetLinkedCubin" = cubin::<$major>, (handle: *mut Locked, place: *mut u8);
+                "GetLinkedPtxSize" = ptx_size::<$major>, (handle: *mut Locked, size: *mut usize);
+                "GetLinkedPtx" = ptx::<$major>, (handle: *mut Locked, place: *mut u8);
+                "GetErrorLogSize" = error_log_size::<$major>, (handle: *mut Locked, size: *mut usize);
+                "GetErrorLog" = error_log::<$major>, (handle: *mut Locked, place: *mut u8);
+                "GetInfoLogSize" = info_log_size::<$major>, (handle: *mut Locked, size: *mut usize);
+                "GetInfoLog" = info_log::<$major>, (handle: *mut Locked, place: *mut u8);
                 $($($later)*)?
             }
         }
@@ -299,8 +299,8 @@ functions! { 12: ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8"
 
 functions! {
     13: ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"] {
-        "GetLinkedLTOIRSize" = lto_ir_size, (handle: *mut Locked, size: *mut usize);
-        "GetLinkedLTOIR" = lto_ir, (handle: *mut Locked, place: *mut u8);
+        "GetLinkedLTOIRSize" = lto_ir_size::<13>, (handle: *mut Locked, size: *mut usize);
+        "GetLinkedLTOIR" = lto_ir::<13>, (handle: *mut Locked, place: *mut u8);
     }
 }
 

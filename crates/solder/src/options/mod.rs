@@ -75,6 +75,8 @@ pub struct Options {
     pub allow_undefined_globals: bool,
 
     pub verbose: bool,
+    /// `-v2`.
+    pub verbose2: bool,
     pub extra_warnings: bool,
     pub report_arch: bool,
     pub warnings_are_errors: bool,
@@ -202,6 +204,7 @@ impl Options {
             keep_system_libraries: values.is_true(Id::KeepSystemLibraries),
             allow_undefined_globals: values.is_true(Id::AllowUndefinedGlobals),
             verbose: values.is_true(Id::Verbose),
+            verbose2: values.is_true(Id::Verbose2),
             extra_warnings: values.is_true(Id::ExtraWarnings),
             report_arch: values.is_true(Id::ReportArch),
             warnings_are_errors: values.is_true(Id::WarningAsError),
@@ -308,6 +311,7 @@ impl Options {
             whole: self.whole_lto,
             debug: self.debug && !self.suppress_debug_info,
             emit_ptx: self.emit_ptx,
+            verbose2: self.verbose2,
             registers: self.maxrregcount,
             split_compile: self.split_compile,
             split_compile_extended: self.split_compile_extended,

@@ -43,21 +43,30 @@ impl Functions {
         // SAFETY: the types are those of the library's header.
         unsafe {
             Some(Self {
-                create: symbol(library, "nvJitLinkCreate")?,
-                destroy: symbol(library, "nvJitLinkDestroy")?,
-                add: symbol(library, "nvJitLinkAddData")?,
-                complete: symbol(library, "nvJitLinkComplete")?,
-                ptx_size: symbol(library, "nvJitLinkGetLinkedPtxSize")?,
-                ptx: symbol(library, "nvJitLinkGetLinkedPtx")?,
-                error_size: symbol(library, "nvJitLinkGetErrorLogSize")?,
-                error: symbol(library, "nvJitLinkGetErrorLog")?,
-                info_size: symbol(library, "nvJitLinkGetInfoLogSize")?,
-                info: symbol(library, "nvJitLinkGetInfoLog")?,
-                lto_ir: symbol(library, "nvJitLinkGetLinkedLTOIRSize")
-                    .zip(symbol(library, "nvJitLinkGetLinkedLTOIR")),
+                create: function(library, "nvJitLinkCreate")?,
+                destroy: function(library, "nvJitLinkDestroy")?,
+                add: function(library, "nvJitLinkAddData")?,
+                complete: function(library, "nvJitLinkComplete")?,
+                ptx_size: function(library, "nvJitLinkGetLinkedPtxSize")?,
+                ptx: function(library, "nvJitLinkGetLinkedPtx")?,
+                error_size: function(library, "nvJitLinkGetErrorLogSize")?,
+                error: function(library, "nvJitLinkGetErrorLog")?,
+                info_size: function(library, "nvJitLinkGetInfoLogSize")?,
+                info: function(library, "nvJitLinkGetInfoLog")?,
+                lto_ir: function(library, "nvJitLinkGetLinkedLTOIRSize")
+                    .zip(function(library, "nvJitLinkGetLinkedLTOIR")),
             })
         }
     }
+}
+
+/// A function by its plain name or, in libraries up to 12.2, which have no such names, by that of the first release.
+///
+/// # Safety
+/// As [`symbol`].
+unsafe fn function<T: Copy>(library: &Library, name: &str) -> Option<T> {
+    // SAFETY: as the caller promises.
+    unsafe { symbol(library, name).or_else(|| symbol(library, &format!("__{name}_12_0"))) }
 }
 
 /// A link that has begun.

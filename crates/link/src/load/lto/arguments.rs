@@ -14,6 +14,10 @@ const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), (SQUA
 /// `-Xnvvm` may say the others itself. The compiler refuses this one if it is there twice (lto/square-roots).
 const SQUARE_ROOT: &str = "-prec-sqrt=";
 
+/// Words of `-Xnvvm` that are left out where the link asks for the same: the compiler refuses to be told twice
+/// (lto/options-said-twice).
+const AGREEING: [&[u8]; 2] = [b"-g", b"-generate-line-info"];
+
 /// `-split-compile-extended`, where it asks for anything.
 pub fn extended_split(options: &LtoOptions<'_>) -> Option<i32> {
     options.split_compile_extended.filter(|threads| *threads != 1)
@@ -32,7 +36,9 @@ pub fn arguments(
     references: &HostReferences<'_>,
 ) -> Vec<Vec<u8>> {
     let mut list = fixed(options, plan, agreed);
-    let own: Vec<Vec<u8>> = options.xnvvm.iter().flat_map(|element| words(element)).collect();
+    let own = options.xnvvm.iter().flat_map(|element| words(element));
+    let own: Vec<Vec<u8>> =
+        own.filter(|word| !(AGREEING.contains(&&word[..]) && list.contains(word))).collect();
     if !options.xnvvm.is_empty() {
         let values = [agreed.ftz, agreed.prec_div, agreed.prec_sqrt, agreed.fma];
         list.extend(own.iter().cloned());

@@ -52,6 +52,12 @@ pub fn optimize<'data>(
     let nvvm = arguments::arguments(options, plan, &agreed, &loaded.references);
     let nvjitlink = arguments::for_nvjitlink(options, &nvvm);
     let request = IrRequest { modules: &loaded.ir, nvvm: &nvvm, nvjitlink: &nvjitlink };
+    let tell = |lines: &[&str]| {
+        if options.verbose2 {
+            sink.write(lines.concat().as_bytes());
+        }
+    };
+    tell(&[" Running nvlink cicc-lto\n"]);
     let begun = Instant::now();
     sink.phase("compiling IR");
     sink.expect(1);
@@ -61,9 +67,12 @@ pub fn optimize<'data>(
         .map_err(|messages| super::stopped(&messages, sink))?;
     let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
     compilers.timed(&timing(b"lto.nvvm", "cicc", "lto.ptx", milliseconds));
+    tell(&steps(options, loaded.ir.len()));
     if !compiled.log.is_empty() {
         sink.report(Message::CompilerLog { log: compiled.log.into() });
     }
+    // Also where nothing is assembled.
+    tell(&[" Running nvlink ptxas-lto\n"]);
     // nvJitLink does not say whether references remain; the PTX does. Without `--device-c` the compiler calls
     // everything complete.
     let may_be_whole = !options.emit_ptx && !plan.partial && compiled.parts.len() == 1;
@@ -94,6 +103,20 @@ pub fn optimize<'data>(
     insert(loaded, cubins, store);
     loaded.is_optimized = !plan.partial;
     Ok(Outcome::ToLink)
+}
+
+/// What the compiler says under `-v2` that it does, line by line. It says so while it works, and with nvJitLink nothing of it
+/// (lto/verbose).
+fn steps(options: &LtoOptions<'_>, modules: usize) -> Vec<&'static str> {
+    let steps = [
+        (options.release.names_linking_step(), "  Running LibNVVM module linking step\n"),
+        (true, "  Running source modules parsing\n"),
+        (modules > 1, "  Running modules linking\n"),
+        (true, "  Running LTO step\n"),
+        (true, "  Running LibNVVM optimization step\n"),
+        (true, "  Running LibNVVM code-generation step\n"),
+    ];
+    steps.into_iter().filter(|(is_said, _)| *is_said).map(|(_, line)| line).collect()
 }
 
 /// The options on which the modules agree, with those of the link.

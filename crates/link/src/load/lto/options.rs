@@ -17,6 +17,8 @@ pub struct LtoOptions<'a> {
     pub debug: bool,
     /// `-emit-ptx`: the PTX is wanted, not the code.
     pub emit_ptx: bool,
+    /// `-v2`: what is being done is printed.
+    pub verbose2: bool,
     /// `-maxrregcount`.
     pub registers: Option<i32>,
     /// `-split-compile`.
@@ -45,6 +47,7 @@ impl<'a> LtoOptions<'a> {
             whole: false,
             debug: false,
             emit_ptx: false,
+            verbose2: false,
             registers: None,
             split_compile: None,
             split_compile_extended: None,
