@@ -27,6 +27,9 @@ const OVERWRITE_OPERAND: i64 = 2;
 const BETWEEN_ACCESSES: i64 = 4;
 const ACCESSES: [u16; 9] = [LD, LDG, LDL, LDS, ST, STG, STL, STS, ATOMG];
 
+/// How far before its consumer another load of what is loaded under a condition is looked for.
+const MOST_LOOKED_AT: usize = 1024;
+
 /// Who wrote or read a register last.
 #[derive(Clone, Copy)]
 struct User {
@@ -131,7 +134,7 @@ impl<'a> Times<'a> {
         self.family.machine == latency::Machine::Of120
             && has_registers
             && own.guard.exists()
-            && self.lines[first..consumer].iter().any(is_other)
+            && self.lines[first.max(consumer.saturating_sub(MOST_LOOKED_AT))..consumer].iter().any(is_other)
     }
 
     /// Whether an instruction has got a cycle more in the end, because the next one waits for its scoreboard, for the sake of something else.
