@@ -19,6 +19,9 @@ const AFTER_BARRIER: i64 = 1;
 /// The distance of two barriers.
 const BETWEEN_BARRIERS: i64 = 5;
 
+/// How long after a comparison of double precision its predicates are at hand for what does not wait for them, where others have.
+const COMPARISON: i64 = 14;
+
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
 const OVERWRITE_OPERAND: i64 = 2;
@@ -39,6 +42,15 @@ struct User {
     issued: i64,
 }
 
+/// Predicates of a comparison that is waited for.
+#[derive(Clone, Copy)]
+struct Compared {
+    /// When they are at hand.
+    ready: i64,
+    /// What waits, and comes as soon as the scoreboard lets it.
+    consumer: usize,
+}
+
 /// Finds the times of instructions, block by block.
 pub struct Times<'a> {
     lines: &'a [Line],
@@ -46,13 +58,15 @@ pub struct Times<'a> {
     /// By place of the register.
     writers: Vec<Option<User>>,
     readers: Vec<Option<User>>,
+    compared: Vec<Option<Compared>>,
     used: Vec<usize>,
 }
 
 impl<'a> Times<'a> {
     pub fn new(lines: &'a [Line], family: Family) -> Self {
         let nobody = || vec![None; Registers::PLACES];
-        Self { lines, family, writers: nobody(), readers: nobody(), used: Vec::new() }
+        let compared = vec![None; Registers::PLACES];
+        Self { lines, family, writers: nobody(), readers: nobody(), compared, used: Vec::new() }
     }
 
     /// Sets the times of a block, in cycles from its start, and when its producers are over. Returns how many cycles the
@@ -102,6 +116,7 @@ impl<'a> Times<'a> {
             }
             let user = User { at, stalled, issued };
             self.note(user);
+            self.note_comparison(at, issued, producers);
             if matches!(line.operation(), operation::BAR | operation::MEMBAR) {
                 barrier = Some(user);
             }
@@ -115,6 +130,7 @@ impl<'a> Times<'a> {
         for place in self.used.drain(..) {
             self.writers[place] = None;
             self.readers[place] = None;
+            self.compared[place] = None;
         }
         // Up to 13.0, what comes after a branch begins a cycle before its stall is over.
         let is_early = self.family.begins_early && self.lines[range.end - 1].is_branch();
@@ -150,6 +166,9 @@ impl<'a> Times<'a> {
         let line = &self.lines[at];
         let (mut bound, mut is_explained) = (0, false);
         for place in line.reads.places() {
+            if let Some(compared) = self.compared[place].filter(|compared| compared.consumer != at) {
+                bound = bound.max(compared.ready);
+            }
             let Some(writer) = self.writers[place] else { continue };
             let latency = latency::of_operand(&self.lines[writer.at], line, place, self.family);
             let distance = stalled - writer.stalled;
@@ -208,6 +227,23 @@ impl<'a> Times<'a> {
         for place in line.writes.places() {
             self.used.push(place);
             self.writers[place] = is_fixed.then_some(user);
+            self.compared[place] = None;
+        }
+    }
+
+    /// Notes the predicates of a comparison of double precision that is waited for: it takes as long as where nothing waits
+    /// (older/blackwell-compared).
+    fn note_comparison(&mut self, at: usize, issued: i64, producers: &Producers) {
+        let line = &self.lines[at];
+        if line.operation() != operation::DSETP || self.family.machine == latency::Machine::Of100 {
+            return;
+        }
+        let mut results = producers.of(at).map(|producer| &producers.all[producer]);
+        let result = results.find(|producer| !producer.is_about_operands());
+        if let Some(consumer) = result.and_then(|result| result.consumer) {
+            for place in line.writes.places() {
+                self.compared[place] = Some(Compared { ready: issued + COMPARISON, consumer });
+            }
         }
     }
 }
