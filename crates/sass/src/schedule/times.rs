@@ -199,12 +199,16 @@ impl<'a> Times<'a> {
         (bound, is_explained)
     }
 
-    /// How long an instruction takes at least: an access of memory before another one four cycles, double precision, and products of
-    /// integers before another of them, two.
+    /// How long an instruction takes at least: an access of memory before another one four cycles, double precision, conversions of
+    /// it (on sm_120 not those of integers), and products of integers before another of them, two.
     fn least(&self, at: usize) -> i64 {
         let are_products = [at, at + 1].iter().all(|at| self.lines[*at].operation() == IMAD);
         let are_accesses = [at, at + 1].iter().all(|at| ACCESSES.contains(&self.lines[*at].operation()));
-        let is_double = latency::is_double(self.lines[at].operation());
+        let operation = self.lines[at].operation();
+        let is_of_integers =
+            self.family.machine == latency::Machine::Of120 && operation == operation::I2F_DOUBLE;
+        let is_conversion = operation::LONG_CONVERSIONS.contains(&operation) && !is_of_integers;
+        let is_double = latency::is_double(operation) || is_conversion;
         if are_accesses {
             BETWEEN_ACCESSES
         } else if is_double || are_products {
