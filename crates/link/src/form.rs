@@ -39,8 +39,8 @@ pub fn says_object(data: &[u8]) -> bool {
     data.get(TYPE..TYPE + 2).is_some_and(|bytes| bytes == raw::ET_REL.to_le_bytes())
 }
 
-/// The number of the architecture that IR was compiled for. Its header has a list of pairs of numbers, of which one is the
-/// architecture times ten; where the list ends is at 16.
+/// The number of the architecture that IR was compiled for. After its header come tags of 16 bits with a value each, up to the offset at
+/// byte 16; the value of tag 1 is the architecture times ten.
 pub fn architecture_of_ir(data: &[u8]) -> Option<u16> {
     const END: usize = 16;
     const LIST: usize = 24;

@@ -198,13 +198,12 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         let id = SectionId::at(i);
         if keeps_section(parts, id) { class(merged.section(id).kind, parts.release) } else { LEFT_OUT }
     });
-    let indices = choose_indices(merged, &mut classes, parts.is_mercury());
+    let indices = choose_indices(parts, &mut classes);
     let (of_sections, of_symbols) =
         parts.pool.join(|| number_sections(parts, &classes, indices), || choose_symbols(parts, &classes));
     let (section_order, sections) = of_sections;
     let is_table = |id: &&SectionId| merged.section(**id).kind == Kind::MercurySymbols;
-    let views: &[SectionId] = if parts.is_mercury() { &section_order } else { &[] };
-    let mercury_table = views.iter().rev().find(is_table);
+    let mercury_table = parts.is_mercury().then(|| section_order.iter().rev().find(is_table)).flatten();
     let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
     let first_global = locals as u32 + 1;
     let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
@@ -232,9 +231,11 @@ fn first_section(indices: SectionIndices) -> u32 {
 
 /// Which tables symbols need to name their sections; the others are left out. The first count is that of the sections
 /// that nvlink makes before the second view, those that it removes again included.
-fn choose_indices(merged: &Merged<'_>, classes: &mut [u8], is_mercury: bool) -> SectionIndices {
+fn choose_indices(parts: Parts<'_, '_>, classes: &mut [u8]) -> SectionIndices {
+    let merged = parts.merged;
     let before = SYMTAB as usize + 1;
-    if !is_mercury && before + classes.len() + merged.removed.len() < MANY_SECTIONS {
+    // The tables are made with Mercury's view, and few outputs have so many sections.
+    if !parts.is_mercury() && before + classes.len() + merged.removed.len() < MANY_SECTIONS {
         return SectionIndices::None;
     }
     let is_table = |kind| matches!(kind, Kind::MercurySectionIndices | Kind::LateSectionIndices);
